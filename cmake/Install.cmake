@@ -88,7 +88,6 @@ endif()
 # The component `python` is the package, which bindings/python/backend puts into a wheel.
 if(WEFT_BUILD_PYTHON)
   set(wheel COMPONENT python EXCLUDE_FROM_ALL)
-  install(TARGETS weft_python LIBRARY DESTINATION weft ${wheel})
   install(TARGETS weft_shared LIBRARY DESTINATION weft/lib NAMELINK_SKIP ${wheel})
   install(DIRECTORY ${PROJECT_BINARY_DIR}/python/weft DESTINATION . ${wheel}
     PATTERN "*.so" EXCLUDE PATTERN "lib" EXCLUDE PATTERN "__pycache__" EXCLUDE)

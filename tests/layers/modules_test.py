@@ -12,6 +12,18 @@ SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"]) / "bindings/python"
 # package are below those of the next one. `backend` is a folder of scripts.
 ORDER = {
     "backend": ["metadata", "archive", "build_tree", "libraries", "weft_build"],
+    "weft._native": [
+        # what weft.h says
+        "__init__", "library", "constants", "structs", "functions",
+        # what all calls share
+        "errors", "interpreter", "calls", "values", "callbacks", "handles", "classes", "tables",
+        "options",
+        # calls by parts
+        "forwards_models", "forwards_sessions", "forwards_generations", "forwards_chats",
+        "forwards_graphs", "forwards_architectures", "models", "sessions", "samplers",
+        "speculations", "generations", "chats", "graphs", "architectures", "custom_ops",
+        "embedders", "module",
+    ],
     "weft": [
         "_weft",
         # what everything shares

@@ -5,8 +5,8 @@
   bindings/c/weft.map             the symbols of the library
   docs/c_api.md                   the tables of functions and of threads
   docs/options.md                 the options that Python does not take
-  bindings/python/src             sources of the native module that need no code of their own
-  bindings/python/weft/_weft.pyi  the types of that module, whose frame is _weft.pyi.in
+  bindings/python/weft/_native    modules of the Python package that need no code of their own
+  bindings/python/weft/_weft.pyi  the types of what they offer, whose frame is _weft.pyi.in
 
 With --check it writes nothing and shows what would change. bindings/c/README.md describes the files.
 """
@@ -27,7 +27,7 @@ HEADER = ROOT / "bindings/c/include/weft/weft.h"
 SYMBOLS = ROOT / "bindings/c/weft.map"
 PAGE = ROOT / "docs/c_api.md"
 OPTIONS_PAGE = ROOT / "docs/options.md"
-NATIVE = ROOT / "bindings/python/src"
+NATIVE = ROOT / "bindings/python/weft/_native"
 STUB = ROOT / "bindings/python/weft/_weft.pyi"
 
 
@@ -42,13 +42,11 @@ def loaded(folder):
 
 
 def made(items, template):
-    """The texts of all files, by path. C and C++ are not formatted if there is no clang-format."""
+    """The texts of all files, by path. The header is not formatted if there is no clang-format."""
     table = page.replaced("docs/c_api.md", PAGE.read_text(), "functions", page.functions(items))
-    sources = {HEADER: header.unformatted(items, template)}
-    sources |= {NATIVE / name: text for name, text in native.sources(items).items()}
-    if header.can_format():
-        sources = {path: header.formatted(text, path) for path, text in sources.items()}
-    return {**sources, SYMBOLS: header.symbols(items, header.version(template).split(".")[0]),
+    text = header.unformatted(items, template)
+    sources = {NATIVE / name: text for name, text in native.sources(items).items()}
+    return {HEADER: header.formatted(text, HEADER) if header.can_format() else text, **sources, SYMBOLS: header.symbols(items, header.version(template).split(".")[0]),
             PAGE: page.replaced("docs/c_api.md", table, "threads", page.threads(items)),
             OPTIONS_PAGE: page.replaced("docs/options.md", OPTIONS_PAGE.read_text(), "declined",
                                         page.declined(items)),
@@ -57,10 +55,10 @@ def made(items, template):
 
 def difference(path, text):
     """What would change in a file, as a unified diff; "": nothing. Without clang-format, where the
-    lines of C and C++ break is not compared."""
+    lines of the header break is not compared."""
     old = path.read_text() if path.exists() else ""
     same = old == text
-    if path.suffix in (".h", ".cpp") and not header.can_format():
+    if path == HEADER and not header.can_format():
         same = header.without_layout(old) == header.without_layout(text)
     if same:
         return ""

@@ -4,6 +4,7 @@ wrong with the data is found with its line, and the Python package calls what th
     WEFT_SOURCE=... generated_test.py"""
 
 import ast
+import ctypes
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE", pathlib.Path(__file__).parents[3]))
 INTERFACE = SOURCE / "bindings/c/interface"
 PYTHON = SOURCE / "bindings/python"
+NATIVE = PYTHON / "weft/_native"
 sys.path.insert(0, str(INTERFACE))
 
 import generate  # noqa: E402
@@ -113,7 +115,7 @@ WRONG_STRUCTS = [
     ('type = "int32_t", name = ["a"', 'type = "int31_t", name = ["a"',
      "22: type in weft_s: expected one that is declared before, got int31_t"),
 ]
-# Options that the native module reads.
+# Options that the package reads.
 OPTIONS = '''struct = "weft_o"
 since = "1.0"
 role = "options"
@@ -227,32 +229,50 @@ class Python(unittest.TestCase):
         text = "".join(path.read_text() for path in paths)
         return set(re.findall(r"\bweft_\w+", text)) & set(self.functions)
 
-    def test_the_native_module_calls_what_the_data_says(self):
-        paths = set((PYTHON / "src").glob("*.*"))
-        made = {PYTHON / "src" / name for name in native.sources(self.items)}
+    def test_the_package_calls_what_the_data_says(self):
+        paths = set(NATIVE.glob("*.py"))
+        made = {NATIVE / name for name in native.sources(self.items)}
         self.assertEqual(made - paths, set(), "run bindings/c/interface/generate.py")
         forwards = {name for name, item in self.functions.items() if "forward" in item.fields}
         by_hand = {name for name, item in self.functions.items() if "python" in item.fields}
         freed = {name for name in by_hand if name.endswith("_free")}  # by the classes, which are made
-        called, of_made = self.called(paths - made), self.called(made)
+        called = self.called(paths - made)
+        of_made = self.called(made - {NATIVE / "functions.py"})
         self.assertEqual(called - by_hand, set(), "called by hand, but without python = [...]")
         self.assertEqual(by_hand - freed - called, set(), "with python = [...], but not called by hand")
         self.assertEqual(of_made - freed, forwards)
         self.assertEqual(freed - called - of_made, set(), "with python = [...], but not called")
+        self.assertEqual(self.called([NATIVE / "functions.py"]), forwards | by_hand)
 
     def test_members_that_are_taken_by_hand_are(self):
-        paths = [path for path in (PYTHON / "src").glob("*.cpp")
-                 if path.name not in native.sources(self.items)]
+        paths = [path for path in NATIVE.glob("*.py") if path.name not in native.sources(self.items)]
         text = "".join(path.read_text() for path in paths)
         for item in options.readers(self.items):
             for _, name, member in options.members(item):
                 if member.get("by_hand"):
-                    self.assertRegex(text, rf"\b\w+\.{name}\b", item.name)
+                    self.assertRegex(text, rf'\b\w+\.{name}\b|refer\(o, "{name}"', item.name)
 
     def test_no_source_is_left_from_an_earlier_data(self):
-        made = {path.name for path in (PYTHON / "src").glob("*.*")
-                if path.read_text().startswith("// Made by ")}
+        made = {path.name for path in NATIVE.glob("*.py") if path.read_text().startswith("# Made by ")}
         self.assertEqual(made, set(native.sources(self.items)))
+
+    def test_structs_are_those_of_c(self):
+        """The places and sizes of all members, as a C compiler sees them."""
+        named = [(item.name, re.sub(r"\[.*", "", name)) for item in self.items if item.kind == "struct"
+                 for member in item.members for name in data.member_names(member)]
+        asked = "".join(f'  printf("{struct}.{name} %zu %zu %zu\\n", sizeof({struct}), offsetof({struct}, {name}), '
+                        f"sizeof((({struct}*)0)->{name}));\n" for struct, name in named)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "sizes.c")
+            source.write_text(f"#include <stdio.h>\n#include <weft/weft.h>\nint main(void) {{\n{asked}}}\n")
+            subprocess.run(["cc", f"-I{SOURCE}/bindings/c/include", source, "-o", f"{folder}/sizes"], check=True)
+            said = subprocess.run([f"{folder}/sizes"], check=True, capture_output=True, text=True).stdout
+        structs = {"__name__": "structs"}
+        exec((NATIVE / "structs.py").read_text(), structs)
+        found = [(struct, name, getattr(structs[struct], name)) for struct, name in named]
+        self.assertEqual(said.splitlines(), [
+            f"{struct}.{name} {ctypes.sizeof(structs[struct])} {member.offset} {member.size}"
+            for struct, name, member in found])
 
     def test_what_python_lacks_has_a_reason(self):
         for item in self.items:

@@ -5,12 +5,11 @@ import pathlib
 import shlex
 import shutil
 import subprocess
-import sys
 
 import metadata
 
 ROOT = metadata.ROOT
-TARGETS = ("weft_python", "weft_python_files", "weft", "generate", "chat")
+TARGETS = ("weft_shared", "weft_python_files", "weft", "generate", "chat")
 COMPILERS = ("c++", "g++", "clang++")
 # Not needed to build a wheel.
 OPTIONAL = {"ccache", "doctest-dev", "ninja-build", "python3-numpy", "python3-venv"}
@@ -31,10 +30,9 @@ def built(scratch):
             copy.unlink()  # the source may be gone
         _run("build", ["cmake", "--build", tree, "--parallel", len(os.sched_getaffinity(0)),
                        "--target", *TARGETS])
-    module = tree / "python/weft" / f"_weft{metadata.SUFFIX}"
-    if not module.is_file():
-        raise SystemExit(f"{module} is missing: the tree is not built, or for another Python than "
-                         f"{sys.executable}")
+    for needed in ("lib/libweft.so", "python/weft/_native/module.py"):
+        if not (tree / needed).is_file():
+            raise SystemExit(f"{tree / needed} is missing: the tree is not built")
     return tree
 
 
@@ -48,7 +46,7 @@ def install(tree, stage):
 
 
 def _place(scratch):
-    tree = ROOT / "build" / f"wheel-{metadata.tag().split('-')[1]}"
+    tree = ROOT / "build/wheel"
     try:
         tree.mkdir(parents=True, exist_ok=True)
         if os.access(tree, os.W_OK):
@@ -74,8 +72,7 @@ def _configure(tree):
     _run("configure", [
         "cmake", "-S", ROOT, "-B", tree, *generator, "-DCMAKE_BUILD_TYPE=Release",
         "-DWEFT_ISAS=native", "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_PROGRAMS=ON",
-        "-DWEFT_BUILD_SERVER=ON", "-DWEFT_BUILD_PYTHON=ON",
-        f"-DPython_EXECUTABLE={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
+        "-DWEFT_BUILD_SERVER=ON", "-DWEFT_BUILD_PYTHON=ON", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
 
 
 def _run(what, command):

@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import sys
 import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -16,17 +15,11 @@ def _version():
 
 VERSION = _version()
 DIST_INFO = f"weft-{VERSION}.dist-info"
-# What the file name of the module ends in: it fits only this interpreter.
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
 def tag():
-    """The tag of this interpreter, ABI and machine, such as cp311-cp311-linux_x86_64."""
-    if sys.implementation.name != "cpython":
-        raise SystemExit(f"weft needs CPython, not {sys.implementation.name}")
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    abi = f"{python}{getattr(sys, 'abiflags', '')}"
-    return f"{python}-{abi}-{re.sub('[-.]', '_', sysconfig.get_platform())}"
+    """The tag of any Python 3 on this kind of machine, such as py3-none-linux_x86_64."""
+    return f"py3-none-{re.sub('[-.]', '_', sysconfig.get_platform())}"
 
 
 def description():

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -67,24 +68,27 @@ class Install(unittest.TestCase):
                 digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
                 self.assertEqual(rows[name], [f"sha256={digest.rstrip('=')}", str(len(data))])
 
-    def test_the_tag_is_that_of_the_module(self):
-        python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    def test_one_wheel_serves_all_versions_of_python(self):
         machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        self.assertTrue(self.wheel.name.endswith(f"-{python}-{python}-{machine}.whl"))
+        self.assertTrue(self.wheel.name.endswith(f"-py3-none-{machine}.whl"))
         with zipfile.ZipFile(self.wheel) as archive:
             names = archive.namelist()
             [wheel] = [n for n in names if n.endswith(".dist-info/WHEEL")]
-            self.assertIn(f"Tag: {python}-{python}-{machine}\n", archive.read(wheel).decode())
-        self.assertIn(f"weft/_weft{sysconfig.get_config_var('EXT_SUFFIX')}", names)
-        for name in ("weft/_weft.pyi", "weft/py.typed", "weft/models/weft-stories.gguf",
+            self.assertIn(f"Tag: py3-none-{machine}\n", archive.read(wheel).decode())
+        self.assertEqual([n for n in names if re.search(r"\.so\b", n) and not n.startswith("weft/lib/")], [])
+        for name in ("weft/_weft.pyi", "weft/_native/module.py", "weft/py.typed", "weft/models/weft-stories.gguf",
                      "weft/lib/libweft.so.1"):
             self.assertIn(name, names)
         for name in ("LICENSE", "NOTICE"):
             self.assertTrue(any(n.endswith(f"/licenses/{name}") for n in names))
 
     def test_libraries_come_from_the_wheel(self):
-        binaries = [*self.package.glob("*.so"), *self.package.glob("bin/*")]
+        binaries = list(self.package.glob("bin/*"))
         brought = {p.name for p in self.package.glob("lib/*")}
+        used = succeed(self.python, "-c", "import weft\nprint(open('/proc/self/maps').read())").split()
+        for path in {pathlib.Path(word) for word in used if word.startswith("/")}:
+            if path.name in brought:
+                self.assertEqual(path, (self.package / "lib" / path.name).resolve())
         for binary in binaries:
             for line in succeed("ldd", binary).splitlines():
                 name, _, rest = line.strip().partition(" => ")
@@ -151,7 +155,7 @@ class Backend(unittest.TestCase):
         failed = backend(wheel, WEFT_BUILD_DIR="", PATH=str(self.folder))
         self.assertEqual(failed.returncode, 1)
         self.assertIn("cmake is not installed", failed.stderr)
-        self.assertRegex(failed.stderr, r"apt-get install .*\bcmake\b.* pybind11-dev")
+        self.assertRegex(failed.stderr, r"apt-get install .*\bcmake\b")
         self.assertNotIn("Traceback", failed.stderr)
         failed = backend(wheel, WEFT_BUILD_DIR=str(self.folder))
         self.assertIn("not a build tree", failed.stderr)

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import sys
 import threading
+import traceback
 
 import weft
 
@@ -21,37 +22,33 @@ def is_busy(session):
     return False
 
 
+def _functions(frame):
+    """The names of the functions of the package's calls of the library that a thread is in, the
+    innermost first."""
+    names = []
+    while frame is not None:
+        if pathlib.Path(frame.f_code.co_filename).parent.name == "_native":
+            names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
+
+
 def ctrl_c_ends(work, call):
     """Whether Ctrl-C ends the call of this name that `work`, which goes on forever, makes of the
     library. A call that does not look for it returns, and the interpreter raises the exception."""
-    open_calls, ended = [], []
     main = threading.get_ident()
 
-    def profile(_frame, event, function):
-        if getattr(function, "__name__", "") != call:
-            return
-        if event == "c_call":
-            open_calls.append(call)
-        else:
-            open_calls.clear()
-            ended.append(event)
-
-    def computes():
-        """The main thread is in the call: profile() has returned to the package's code."""
-        file = pathlib.Path(sys._current_frames()[main].f_code.co_filename)
-        return open_calls and file.parent.name == "weft"
-
     def send():
-        eventually(computes, call)
+        eventually(lambda: call in _functions(sys._current_frames()[main]), call)
         os.kill(os.getpid(), signal.SIGINT)
     thread = threading.Thread(target=send)
+    trace = None
     try:
         thread.start()
-        sys.setprofile(profile)
         work()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.setprofile(None)
+    except KeyboardInterrupt as e:
+        trace = e.__traceback__
     thread.join()
-    return ended[-1:] == ["c_exception"]
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(trace)]
+    # Where it was raised: by the call, for what its poll kept, or in what waits for the call.
+    return call in names and names[-1] in ("settle", "_wait")

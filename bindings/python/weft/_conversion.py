@@ -7,6 +7,9 @@ from typing import Any, Optional, Union
 
 from . import _weft
 
+# How far the caller of quantize() is from log(): the callback and the call are between them.
+_CALLER = 6
+
 Path = Union[str, "os.PathLike[str]"]
 Progress = Optional[Callable[[float], Any]]
 
@@ -22,7 +25,7 @@ def quantize(input: Path, output: Path, type: str, *,
     _weft.quantize(os.fsencode(input), os.fsencode(output), {
         **options, "type": type, "tensor_types": rules, "progress": progress,
         "imatrix": None if imatrix is None else os.fsencode(imatrix),
-        "log": lambda line: warnings.warn(line, stacklevel=3)})
+        "log": lambda line: warnings.warn(line, stacklevel=_CALLER)})
 
 
 def convert(folder: Path, output: Path, type: Optional[str] = None, *,

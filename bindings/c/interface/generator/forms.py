@@ -12,35 +12,36 @@ AS = {
 }
 INTEGERS = {"int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "weft_tensor_id"}
 FLOATS = {"float", "double"}
-# Arrays that the caller gives, with their size behind them.
+# Arrays that the caller gives, with their size behind them: how they are converted, the two
+# arguments, and the type in the stub.
 GIVEN_ARRAYS = {
-    "const char*": ("const py::handle&", "const std::string {v} = bytes_of({n}, \"{n}\");", "_Text"),
-    "const void*": ("const py::bytes&", "const std::string_view {v} = {n};", "bytes"),
-    "const weft_token*": ("const py::handle&", "const auto {v} = ids_of({n});", "_Ids"),
-    "const int64_t*": ("const std::vector<std::int64_t>&", "", "Sequence[int]"),
-    "const weft_tensor_id*": ("const std::vector<weft_tensor_id>&", "", "Sequence[int]"),
-    "const float*": ("const py::handle&", "const Numbers {v}({n}, \"{n}\");", "_Numbers"),
-    "const weft_dim*": ("const Dims&", "const auto {v} = dims_of({n});", "_Dims"),
-    "const weft_value*": ("const py::dict&", "const Values {v}({n});", "_Options"),
+    "const char*": ("bytes_of({n}, \"{n}\")", ("{v}", "len({v})"), "_Text"),
+    "const void*": ("only_bytes({n}, \"{n}\")", ("{v}", "len({v})"), "bytes"),
+    "const weft_token*": ("ids_of({n})", ("*{v}.buffer_info()",), "_Ids"),
+    "const int64_t*": ("int64s_of({n}, \"{n}\")", ("*{v}.buffer_info()",), "Sequence[int]"),
+    "const weft_tensor_id*": ("int32s_of({n}, \"{n}\")", ("*{v}.buffer_info()",), "Sequence[int]"),
+    "const float*": ("numbers_of({n}, \"{n}\")", ("address_of({v})", "{v}.size"), "_Numbers"),
+    "const weft_dim*": ("dims_of({n})", ("{v}", "len({v})"), "_Dims"),
+    "const weft_value*": ("values_of({n})", ("{v}", "len({v})"), "_Options"),
 }
 # Arrays that the library lends, with their size behind them, of which Python gets a copy.
 LENT_ARRAYS = {
-    "const weft_token**": ("std::vector<weft_token>", "{n}, {n} + {size}", "list[int]"),
-    "const float**": ("std::vector<float>", "{n}, {n} + {size}", "list[float]"),
-    "const uint64_t**": ("py::array_t<std::uint64_t>", "static_cast<py::ssize_t>({size}), {n}", "_Words"),
+    "const weft_token**": ("list_of(c_int32, {n}, {size})", "list[int]"),
+    "const float**": ("list_of(c_float, {n}, {size})", "list[float]"),
+    "const uint64_t**": ("words_of({n}, {size})", "_Words"),
 }
-# Options that the caller gives, by the classes that read them from a dict.
+# Options that the caller gives, by the functions that read them from a dict.
 GIVEN_OPTIONS = {
-    "const weft_session_options*": ("const auto {v} = session_options({n});", "{v}.get()"),
-    "const weft_sampler_options*": ("const SamplerOptions {v}({n});", "&{v}.options"),
-    "const weft_beam_options*": ("const BeamOptions {v}({n});", "&{v}.options"),
-    "const weft_quantize_options*": ("const QuantizeOptions {v}({n});", "&{v}.options"),
-    "const weft_bench_options*": ("const BenchOptions {v}({n});", "&{v}.options"),
+    "const weft_session_options*": "session_options",
+    "const weft_sampler_options*": "sampler_options",
+    "const weft_beam_options*": "beam_options",
+    "const weft_quantize_options*": "quantize_options",
+    "const weft_bench_options*": "bench_options",
 }
 # Callbacks that tell how far a call is, with their `user` behind them.
 PROGRESS = {
-    "weft_progress": ("call_progress", "Optional[Callable[[float], Any]]"),
-    "weft_token_progress": ("call_token_progress", "Optional[Callable[[int, int], Any]]"),
+    "weft_progress": ("progress_of", "Optional[Callable[[float], Any]]"),
+    "weft_token_progress": ("token_progress_of", "Optional[Callable[[int, int], Any]]"),
 }
 CALL = {"weft_error**", "weft_canceller*"}  # what the call itself gives
 KEYWORDS = {"from", "in", "is", "not", "or", "and", "def", "class", "lambda", "pass"}
@@ -55,14 +56,14 @@ class Form:
     """What one or two parameters of C are."""
     names: list[str]  # of the parameters
     arguments: list[str]  # what the call gets
-    argument: str = ""  # the parameter of the C++ function: "const py::handle& ids"
+    argument: str = ""  # the parameter of the function of Python
     python: str = ""  # its type in the stub, or that of the result
     convert: str = ""  # a statement that converts an argument; may run code of Python
     handle: str = ""  # a statement that takes a handle, after all conversions
     given_class: str = ""  # the class of that handle
     declare: str = ""  # the statement that declares a result
     result: str = ""  # the result as an expression
-    result_type: str = ""  # and its type in C++
+    made_class: str = ""  # the class of the handle that is a result
     lent: bool = False  # memory that the library may change in the next call
 
     @property
@@ -82,29 +83,28 @@ def stub_name(name):
     return f"{name}_" if name in KEYWORDS else name
 
 
-def _cpp_scalar(kind):
-    return kind if kind.startswith("weft_") or kind in ("float", "double") else f"std::{kind}"
+def c_scalar(kind):
+    """The type of ctypes."""
+    return f"c_{kind.removesuffix('_t')}" if kind not in ("size_t", "weft_token", "weft_tensor_id") \
+        else "c_size_t" if kind == "size_t" else "c_int32"
 
 
 def _lent_array(kind, name, size, how):
-    arguments = [f"&{name}", f"&{size}"]
     if kind == "const char**":
-        result, cpp, python = (f"text_of({name}, {size})", "py::str", "str") if how == "str" else \
-            (f"py::bytes({name}, {size})", "py::bytes", "bytes")
-        return Form([name, size], arguments, python=python, result=result, result_type=cpp, lent=True,
-                    declare=f"const char* {name} = nullptr;\nstd::size_t {size} = 0;")
-    cpp, values, python = LENT_ARRAYS[kind]
-    element = _cpp_scalar(kind.removeprefix("const ").removesuffix("**"))
-    return Form([name, size], arguments, python=python, lent=True,
-                result=f"{cpp}({values.format(n=name, size=size)})", result_type=cpp,
-                declare=f"const {element}* {name} = nullptr;\nstd::size_t {size} = 0;")
+        copied = f"lent_bytes(c_{name}, c_{size})"
+        python, result = ("str", f"text_of({copied})") if how == "str" else ("bytes", copied)
+    else:
+        copied, python = LENT_ARRAYS[kind]
+        result = copied.format(n=f"c_{name}", size=f"c_{size}")
+    return Form([name, size], [f"c_{name}", f"c_{size}"], python=python, result=result, lent=True,
+                declare=f"c_{name}, c_{size} = c_void_p(), c_size_t()")
 
 
 def _given_array(kind, name, size):
-    cpp, convert, python = GIVEN_ARRAYS[kind]
-    v = f"c_{name}" if convert else name
-    return Form([name, size], [f"{v}.data()", f"{v}.size()"], f"{cpp} {name}", python,
-                convert.format(v=v, n=name))
+    convert, arguments, python = GIVEN_ARRAYS[kind]
+    v = f"c_{name}"
+    return Form([name, size], [one.format(v=v) for one in arguments], name, python,
+                f"{v} = {convert.format(n=name)}")
 
 
 def _pair(first, second, how):
@@ -113,7 +113,7 @@ def _pair(first, second, how):
     (kind, name), (size_kind, size) = first, second
     if size_kind == "void*" and kind in PROGRESS:
         function, python = PROGRESS[kind]
-        return Form([name, size], [function, f"user_of({name})"], f"const py::object& {name}", python)
+        return Form([name, size], [f"c_{name}", "None"], name, python, f"c_{name} = {function}({name})")
     if size_kind == "size_t" and kind in GIVEN_ARRAYS:
         return _given_array(kind, name, size)
     if size_kind == "size_t*" and (kind in LENT_ARRAYS or kind == "const char**"):
@@ -123,67 +123,57 @@ def _pair(first, second, how):
 
 def _given(kind, name, how, classes):
     """The form of one parameter that is an argument; None: it is not."""
+    value, optional = stub_name(name), how == "optional"
     if kind in CALL:
         return Form([name], [name])
     if kind == "const char*":
-        function = "optional_c_text_of" if how == "optional" else "c_text_of"
-        value = f"c_str_of(c_{name})" if how == "optional" else f"c_{name}.c_str()"
-        return Form([name], [value], f"const py::handle& {name}",
-                    "Optional[_Text]" if how == "optional" else "_Text",
-                    f'const auto c_{name} = {function}({name}, "{name}");')
+        function = "optional_c_text_of" if optional else "c_text_of"
+        return Form([name], [f"c_{name}"], value, "Optional[_Text]" if optional else "_Text",
+                    f'c_{name} = {function}({value}, "{name}")')
     if kind in GIVEN_OPTIONS:
-        convert, value = (text.format(v=f"c_{name}", n=name) for text in GIVEN_OPTIONS[kind])
-        return Form([name], [value], f"const py::dict& {name}", "_Options", convert)
+        return Form([name], [f"c_{name}"], value, "_Options", f"c_{name} = {GIVEN_OPTIONS[kind]}({value})")
     if kind == "weft_token":
-        return Form([name], [f"c_{name}"], f"std::int64_t {name}", "int",
-                    f"const weft_token c_{name} = id_of({name});")
+        return Form([name], [f"c_{name}"], value, "int", f"c_{name} = id_of({value})")
     if kind == "const uint64_t*":
-        return Form([name], [f"{name} ? &*{name} : nullptr"],
-                    f"const std::optional<std::uint64_t>& {name}", "Optional[int]")
-    if kind in INTEGERS or kind == "double":
+        return Form([name], [f"c_{name}"], value, "Optional[int]",
+                    f'c_{name} = optional_uint64_of({value}, "{name}")')
+    if kind in INTEGERS | FLOATS:
         if how == "bool":
-            return Form([name], [name], f"bool {name}", "bool")
-        return Form([name], [name], f"{_cpp_scalar(kind)} {name}",
-                    "float" if kind == "double" else "int")
+            return Form([name], [f"bool({value})"], value, "bool")
+        function = "number_of" if kind in FLOATS else f"{c_scalar(kind).removeprefix('c_')}_of"
+        return Form([name], [f"c_{name}"], value, "float" if kind in FLOATS else "int",
+                    f'c_{name} = {function}({value}, "{name}")')
     if kind.endswith("*") and kind[:-1] in classes:
         python = classes[kind[:-1]]
-        optional = how == "optional"
-        value = f"{name} ? {name}->get() : nullptr" if optional else f"{name}.get()"
-        return Form([name], [f"c_{name}"], f"const {python}{'*' if optional else '&'} {name}",
-                    f"Optional[{python}]" if optional else python, given_class=python,
-                    handle=f"{kind} const c_{name} = {value};")
+        function = "optional_handle" if optional else "handle_of"
+        return Form([name], [f"c_{name}"], value, f"Optional[{python}]" if optional else python,
+                    given_class=python, handle=f'c_{name} = {function}({value}, {python}, "{name}")')
     return None
 
 
 def _result(kind, name, how, classes, structs):
     """The form of one parameter that is a result; None: it is not."""
+    optional, v = how == "optional", f"c_{name}"
     if kind == "weft_text*":
         python = "bytes" if how == "bytes" else "str"
-        return Form([name], [f"{name}.out()"], python=python, declare=f"Text {name};",
-                    result=f"{name}.{python}()", result_type=f"py::{python}")
+        return Form([name], [v], python=python, declare=f"{v} = structs.weft_text()",
+                    result=f"taken_{python}({v})")
     if kind == "const char**":
-        optional = how == "optional"
-        return Form([name], [f"&{name}"], python="Optional[str]" if optional else "str", lent=True,
-                    declare=f"const char* {name} = nullptr;",
-                    result=f"{'optional_' if optional else ''}text_of({name})",
-                    result_type="py::object" if optional else "py::str")
+        return Form([name], [v], python="Optional[str]" if optional else "str", lent=True,
+                    declare=f"{v} = c_void_p()", result=f"{'optional_' if optional else ''}text_at({v}.value)")
     if kind.endswith("**") and kind[:-2] in classes:
         python = classes[kind[:-2]]
-        optional = how == "optional"
-        return Form([name], [f"{name}->out()"], python=f"Optional[{python}]" if optional else python,
-                    declare=f"auto {name} = std::make_unique<{python}>();",
-                    result=f"{name}->closed() ? nullptr : std::move({name})" if optional else name,
-                    result_type=f"std::unique_ptr<{python}>")
+        return Form([name], [v], python=f"Optional[{python}]" if optional else python, made_class=python,
+                    declare=f"{v} = c_void_p()", result=f"{python}({v}.value)" + f" if {v} else None" * optional)
     scalar = kind[:-1]
     if kind.endswith("*") and scalar in structs:
-        return Form([name], [f"&{name}"], python=structs[scalar], result=f"dict_of({name})", lent=True,
-                    declare=f"{scalar} {name}{{}};\n{name}.struct_size = sizeof {name};",
-                    result_type="py::dict")
+        return Form([name], [v], python=structs[scalar], lent=True,
+                    declare=f"{v} = filled(structs.{scalar})",
+                    result=f"tables.{scalar.removeprefix('weft_')}_dict({v})")
     if kind.endswith("*") and scalar in INTEGERS | FLOATS | {"weft_token"}:
         python = "bool" if how == "bool" else "float" if scalar in FLOATS else "int"
-        return Form([name], [f"&{name}"], python=python, declare=f"{_cpp_scalar(scalar)} {name} = 0;",
-                    result=f"{name} != 0" if how == "bool" else name,
-                    result_type="bool" if how == "bool" else _cpp_scalar(scalar))
+        return Form([name], [v], python=python, declare=f"{v} = {c_scalar(scalar)}()",
+                    result=f"{v}.value" + " != 0" * (how == "bool"))
     return None
 
 
@@ -217,8 +207,8 @@ def structs_of(items):
 
 
 def constants(items):
-    """The names of the constants of Python, with the values of their enums."""
-    return [(value["name"].removeprefix("WEFT_"), value["name"]) for item in items
+    """The names of the constants of Python."""
+    return [value["name"].removeprefix("WEFT_") for item in items
             if item.kind == "enum" and "no_python" not in item.fields for value in item.members]
 
 

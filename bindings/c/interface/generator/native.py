@@ -1,151 +1,192 @@
-"""Sources of the native module of the Python package: what can be written from signatures."""
+"""Modules of the Python package that say to ctypes what weft.h says: constants, structs, functions,
+classes of handles, and tables of options."""
 
-import re
+import textwrap
 
-from . import data, forms, options
+from . import data, forms, forwards, options
 
-MADE_FROM = ("// Made by bindings/c/interface/generate.py from the .toml files beside it. Do not edit "
-             "it.\n")
-OPEN = "namespace weft_python {\n"
-CLOSE = "\n}  // namespace weft_python\n"
-# The files of forwards, by the sections with which they begin.
-PARTS = {"Errors and memory": "models", "Sessions": "sessions", "Generations": "generations",
-         "Chats": "chats", "Graphs": "graphs", "Custom ops and architectures": "architectures"}
-
-
-def _has_handle(item):
-    return "object" in item.fields
+MADE_FROM = "Made by bindings/c/interface/generate.py from the .toml files beside it. Do not edit it."
+WIDTH = 100
+# Structs whose texts may have zeros inside, so that their members are addresses.
+COUNTED = {"weft_text": ["data"]}
+POINTER_MEMBERS = {"const weft_token*": "c_int32", "const float*": "c_float"}
+# Short functions, for which letting other threads run would take longer than they do.
+SHORT_ENDINGS = ("_init", "_accept", "_reset", "_push", "_finish")
+SHORT_BEGINNINGS = ("weft_error_", "weft_text_", "weft_status_", "weft_token_")
 
 
-def classes_header(items):
-    """classes.h: the class of each handle, and what the sources declare to each other."""
-    text = ""
+def module(doc, *parts):
+    """The text of a module. mypy knows the module _weft by its stub."""
+    return f'# {MADE_FROM}\n# mypy: ignore-errors\n"""{doc}"""\n\n' + "\n".join(parts)
+
+
+def _listed(head, words, tail):
+    """`head`, words with commas, and `tail`, in as many lines as they need."""
+    line = f"{head}{', '.join(words)}{tail}"
+    if len(line) <= WIDTH:
+        return line + "\n"
+    # A word is not broken: its spaces are none until then.
+    filled = textwrap.fill(", ".join(word.replace(" ", "\0") for word in words) + tail, WIDTH,
+                           initial_indent=head.replace(" ", "\0"), subsequent_indent=" " * head.index("(" if "(" in head else "[") + " ",
+                           break_long_words=False, break_on_hyphens=False)
+    return filled.replace("\0", " ") + "\n"
+
+
+def _number(value):
+    left, _, shift = str(value).partition("<<")
+    return int(left.rstrip("u ")) << int(shift or 0)
+
+
+def constants(items):
+    """constants.py: the values of all enums; PUBLIC has those that users of the package see."""
+    text = "".join(f"{value['name']} = {_number(value['value'])}\n"
+                   for item in items if item.kind == "enum" for value in item.members)
+    public = "PUBLIC = {\n" + "".join(f'    "{name}": WEFT_{name},\n' for name in forms.constants(items)) + "}\n"
+    return module("The constants of weft.h.", text, public)
+
+
+def _scalar(kind, known):
+    """The type of ctypes of a member, a parameter or a result that is no pointer; None: it is one."""
+    if kind in forms.INTEGERS | forms.FLOATS | {"weft_token", "weft_status"}:
+        return "c_int32" if kind == "weft_status" else forms.c_scalar(kind)
+    return kind if kind in known else None
+
+
+def _member(item, kind, name, known):
+    """The pair of a member in _fields_."""
+    count = 1
+    if "[" in name:
+        name, count = name[:-1].split("[")
+    texts = COUNTED.get(item.name, [n[:-5] for m in item.members for n in data.member_names(m)
+                                    if n.endswith("_size")])
+    base = kind.removeprefix("const ").removesuffix("*")
+    if name in texts or kind == "const char* const*":
+        made = "c_void_p"
+    elif kind == "const char*":
+        made = "c_char_p"
+    elif kind.startswith("const ") and base in known or kind in POINTER_MEMBERS:
+        made = f"POINTER({POINTER_MEMBERS.get(kind, base)})"
+    else:
+        made = _scalar(kind, known) or "c_void_p"
+    return f'("{name}", {made}{f" * {count}" if int(count) > 1 else ""})'
+
+
+def _parameter(declaration, known):
+    kind = forms.split(declaration)[0]
+    base = kind.removeprefix("const ").removesuffix("*")
+    return _scalar(kind, known) or (f"POINTER({base})" if base in known and kind.endswith("*")
+                                    and not base.endswith("*") else "c_void_p")
+
+
+def _callback(name, returns, params, known):
+    result = _scalar(returns, known) or "None"
+    return _listed(f"{name} = CFUNCTYPE(", [result, *(_parameter(p, known) for p in params)], ")")
+
+
+def structs(items):
+    """structs.py: structs and callbacks, in their order."""
+    text, known = "", set()
     for item in items:
-        name = item.get("python") if item.kind == "type" else None
-        if name and _has_handle(item):
-            noun = item.get("called", item.get("object"))
-            text += f'using {name} = Handle<{item.name}, {item.name}_free, "{noun}">;\n'
-        elif name:
-            text += f"using {name} = Lent<{item.name}>;\n"
-    text += "\n// Takes the members that need no code of their own.\n"
-    for item in options.readers(items):
-        text += f"void take_members(Options& reader, {item.name}& options);\n"
-    text += "\n"
-    for item in options.infos(items):
-        text += f"py::dict dict_of(const {item.name}& info);\n"
-    text += "\n// Parts of the module: all classes come first.\nvoid add_classes(py::module_& m);\n"
-    text += "void add_constants(py::module_& m);\n"
-    for part in PARTS.values():
-        text += f"void add_forwards_of_{part}(py::module_& m);\n"
-    return (MADE_FROM + "#pragma once\n// Classes of handles, and parts of the module.\n\n"
-            f'#include "native.h"\n\n{OPEN}\n{text}{CLOSE}')
+        if item.kind == "callback":
+            text += "\n" + _callback(item.name, item.get("returns", "weft_status"), item.get("params"), known)
+            known.add(item.name)
+        if item.kind != "struct":
+            continue
+        members = []
+        for member in item.members:
+            if "callback" in member:
+                made = f"{item.name}_{member['callback']}"
+                text += "\n" + _callback(made, member.get("returns", "weft_status"), member["params"], known)
+                members.append(f'("{member["callback"]}", {made})')
+            else:
+                members += [_member(item, member["type"], name, known) for name in data.member_names(member)]
+        text += f"\n\nclass {item.name}(Structure):\n" + _listed("    _fields_ = [", members, "]")
+        known.add(item.name)
+    imports = ("from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int32,\n"
+               "                    c_int64, c_size_t, c_uint32, c_uint64, c_void_p)\n")
+    return module("The structs and callbacks of weft.h.", imports + text)
 
 
-def _class_functions(items):
+def _argument(declaration, following, known):
+    """What ctypes takes for a parameter: any address for handles and for arrays of numbers, which have
+    their size behind them."""
+    kind = forms.split(declaration)[0] if "(*" not in declaration else "void*"
+    base = kind.removeprefix("const ").removesuffix("*")
+    if kind.endswith("**"):
+        return "Out"
+    if base in known and kind.endswith("*"):
+        return f"POINTER(structs.{base})"
+    if kind.endswith("*") and "const" not in kind and _scalar(base, known) and not following.startswith("size_t "):
+        return f"POINTER({_scalar(base, known)})"
+    made = _scalar(kind, known)
+    return f"structs.{made}" if made in known else made or "c_void_p"
+
+
+def is_short(item):
+    return "_get_" in item.name or item.name.startswith(SHORT_BEGINNINGS) or \
+        item.name.endswith(SHORT_ENDINGS) and not item.name.startswith("weft_reply_")
+
+
+def functions(items):
+    """functions.py: the functions that Python calls."""
+    known = {item.name for item in items if item.kind in ("struct", "callback")}
+    text = ""
+    for item in data.functions(items):
+        if "no_python" in item.fields:
+            continue
+        returns = item.get("returns", "weft_status")
+        result = "c_char_p" if returns == "const char*" else _scalar(returns, known) or "None"
+        made = "short" if is_short(item) else "plain"
+        params = [*item.get("params"), ""]
+        text += _listed(f"{item.name} = {made}(", [f'"{item.name}"', result, *(
+            _argument(*pair, known) for pair in zip(params, params[1:]))], ")")
+    imports = ("from ctypes import (POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t,\n"
+               "                    c_uint32, c_uint64, c_void_p)\n\nfrom . import structs\n"
+               "from .library import plain, short\n\nOut = POINTER(c_void_p)\n\n")
+    return module("The functions of weft.h. Calls look them up here, as begin_exit() replaces them.",
+                  imports + text)
+
+
+def classes(items):
+    """classes.py: the class of each handle."""
+    text, names = "", []
     closed = {item.get("python")[0] for item in data.functions(items)
               if item.name.endswith("_free") and item.get("python", ["*"])[0].endswith(".close")}
-    text = "\nvoid add_classes(py::module_& m) {\n"
-    for name in forms.classes_of(items).values():
-        close = f'.def("close", &{name}::close)' if f"{name}.close" in closed else ""
-        text += f'  py::class_<{name}>(m, "{name}"){close};\n'
-    return text + "}\n"
+    for item in items:
+        name = item.get("python") if item.kind == "type" else None
+        if not name:
+            continue
+        names.append(name)
+        base = "Handle" if "object" in item.fields else "Lent"
+        text += f'\n\nclass {name}({base}):\n    """A {item.name}."""\n\n    __slots__ = ()\n'
+        if base == "Handle":
+            text += f'    _noun = "{item.get("called", item.get("object"))}"\n'
+            text += f"    _free = functions.{item.name}_free\n"
+        if f"{name}.close" in closed:
+            text += "    close = Handle._close\n"
+    text += "\n\nCLASSES = {\n" + "".join(f'    "{name}": {name},\n' for name in names) + "}\n"
+    return module("The classes of handles.", "from . import functions\nfrom .handles import Handle, Lent\n" + text)
 
 
-def options_source(items):
-    """options.cpp: options from dicts, dicts of what the library fills, constants and classes."""
-    text = ""
+def tables(items):
+    """tables.py: members of options with their types, and dicts of what the library fills."""
+    text = "# Members that Options.take() takes, with what converts them.\n"
     for item in options.readers(items):
-        text += f"\nvoid take_members(Options& reader, {item.name}& options) {{\n"
-        text += "".join(f'  reader.take("{name}", options.{name});\n' for _, name in options.taken(item))
+        text += f"{item.name.upper()} = {{\n"
+        for kind, name in options.taken(item):
+            text += f'    "{name}": {options.reader_of(kind)},\n'
         text += "}\n"
     for item in options.infos(items):
-        text += f"\npy::dict dict_of(const {item.name}& info) {{\n  py::dict all;\n"
+        text += f"\n\ndef {item.name.removeprefix('weft_')}_dict(info):\n    return {{\n"
         for kind, name, _ in options.members(item):
-            text += f'  all["{name}"] = {options.value_of(kind, name)};\n'
-        text += "  return all;\n}\n"
-    text += "\nnamespace {\n\nconstexpr std::pair<const char*, int> kConstants[] = {\n"
-    text += "".join(f'    {{"{name}", {value}}},\n' for name, value in forms.constants(items))
-    text += ("};\n\n}  // namespace\n\nvoid add_constants(py::module_& m) {\n"
-             "  for (const auto& [name, value] : kConstants) m.attr(name) = value;\n}\n")
-    text += _class_functions(items)
-    return f'{MADE_FROM}#include "classes.h"\n\n{OPEN}{text}{CLOSE}'
-
-
-def _call(item, found):
-    arguments = ", ".join(argument for form in found for argument in form.arguments)
-    if any(p.startswith("weft_canceller*") for p in item.get("params")):
-        return (f"  call_watched([&](weft_canceller* canceller, weft_error** error) {{\n"
-                f"    return {item.name}({arguments});\n  }});\n")
-    # What a call lends stays as it is until another call of the handle, or until it is closed: with
-    # the GIL, neither comes.
-    holds = any(form.lent for form in found)
-    return (f"  {'call_with_gil' if holds else 'call'}([&](weft_error** error) {{ return "
-            f"{item.name}({arguments}); }});\n")
-
-
-def _forward(item, classes, structs):
-    """The C++ function of a forward."""
-    found = forms.forms(item, classes, structs)
-    results = [form for form in found if form.is_result]
-    if len(results) == 1:
-        returns, result = results[0].result_type, results[0].result
-    else:
-        returns = "py::tuple" if results else "void"
-        result = f"py::make_tuple({', '.join(form.result for form in results)})" if results else ""
-    name = item.name.removeprefix("weft_")
-    parameters = ", ".join(form.argument for form in found if form.argument)
-    body = "".join(f"  {form.convert}\n" for form in found if form.convert)
-    body += "".join(f"  {form.handle}\n" for form in found if form.handle)
-    body += "".join(f"  {form.declare}\n" for form in found if form.declare)
-    if "weft_error** error" in item.get("params"):
-        body += _call(item, found)
-    elif item.get("returns", "weft_status") == "const char*":
-        returns, result = "py::str", f"text_of({item.name}())"
-    else:
-        body += f"  {item.name}({', '.join(a for form in found for a in form.arguments)});\n"
-    if result:
-        body += f"  return {result};\n"
-    return f"\n{returns} {name}({parameters}) {{\n{body}}}\n"
-
-
-def _definitions(items, classes, structs):
-    """The statements that add the forwards of a part to the module and its classes."""
-    owners = {}
-    for item in items:
-        owner, _, name = item.get("forward").rpartition(".")
-        method = not owner or forms.is_method(item, forms.forms(item, classes, structs))
-        define = "def" if method else "def_static"
-        owners.setdefault(owner, []).append(f'.{define}("{name}", &{item.name.removeprefix("weft_")})')
-    text = ""
-    for owner, lines in owners.items():
-        if owner:
-            text += f'  py::class_<{owner}>(m.attr("{owner}"))' + "".join(lines) + ";\n"
-        else:
-            text += "".join(f"  m{line};\n" for line in lines)
-    return text
-
-
-def forwards(items):
-    """The sources of the forwards, by the names of their files."""
-    classes, structs = forms.classes_of(items), forms.structs_of(items)
-    parts, part = {}, None
-    for item in items:
-        part = PARTS.get(item.section, part)
-        parts.setdefault(part, [])
-        if item.kind == "function" and "forward" in item.fields:
-            parts[part].append(item)
-    sources = {}
-    for part, group in parts.items():
-        functions = "".join(_forward(item, classes, structs) for item in group)
-        header = "graphs.h" if re.search(r"Dims|Values", functions) else "classes.h"
-        sources[f"forwards_{part}.cpp"] = (
-            f"{MADE_FROM}// Functions of the C API that need no code of their own.\n#include "
-            f'"{header}"\n\n{OPEN}namespace {{\n{functions}\n}}  // namespace\n\n'
-            f"void add_forwards_of_{part}(py::module_& m) {{\n{_definitions(group, classes, structs)}}}\n"
-            f"{CLOSE}")
-    return sources
+            text += f'        "{name}": {options.value_of(kind, name)},\n'
+        text += "    }\n"
+    return module("Options and results as dicts.", "from .values import (c_text_of, int32_in, int64_in, number_of, "
+                  "text_of, uint32_in,\n                     uint64_in)\n\n" + text)
 
 
 def sources(items):
-    """The texts of all made sources, by the names of their files."""
-    return {"classes.h": classes_header(items), "options.cpp": options_source(items), **forwards(items)}
+    """The texts of all made modules, by the names of their files."""
+    return {"constants.py": constants(items), "structs.py": structs(items), "functions.py": functions(items),
+            "classes.py": classes(items), "tables.py": tables(items),
+            **{name: module(doc, text) for name, (doc, text) in forwards.sources(items).items()}}

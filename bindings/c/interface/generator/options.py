@@ -59,10 +59,19 @@ def info_problems(item):
                                f"type, got {kind}")
 
 
+READERS = {"const char*": "c_text_of", "float": "number_of", "double": "number_of", "weft_token": "int32_in",
+           "weft_tensor_id": "int32_in"}
+
+
+def reader_of(kind):
+    """The function that converts what is given for a member."""
+    return READERS.get(kind) or f"{kind.removesuffix('_t')}_in"
+
+
 def value_of(kind, name):
     """A member as an expression that becomes an object of Python."""
     if kind == TOKENS:
-        return f"std::vector<weft_token>(info.{name}, info.{name} + info.n_{name})"
+        return f"info.{name}[:info.n_{name}]"
     return f"text_of(info.{name})" if kind == "const char*" else f"info.{name}"
 
 

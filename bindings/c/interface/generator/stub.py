@@ -87,7 +87,7 @@ def _classes(items):
 
 def text(items, template):
     """The stub from its template, with constants and classes where the lines @...@ are."""
-    values = {"constants": "".join(f"{name}: int\n" for name, _ in forms.constants(items)),
+    values = {"constants": "".join(f"{name}: int\n" for name in forms.constants(items)),
               "classes": _classes(items)}
     return MADE_FROM + MARK.sub(lambda mark: values[mark[1]], template)
 

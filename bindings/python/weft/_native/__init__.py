@@ -1,0 +1,1 @@
+"""Calls of libweft.so by ctypes: what the module _weft offers."""
