@@ -64,11 +64,18 @@ if(TARGET weft_opencl)
 endif()
 
 if(WEFT_BUILD_PROGRAMS)
+  set(programs weft generate chat)
+  if(WEFT_ONE_PROGRAM)
+    set(programs weft)
+    foreach(name IN ITEMS generate chat)
+      install(FILES ${PROJECT_BINARY_DIR}/bin/${name} DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+    endforeach()
+  endif()
   # They bring their libraries along in a wheel, also those that these libraries need.
-  foreach(program IN ITEMS weft generate chat)
+  foreach(program IN LISTS programs)
     target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
   endforeach()
-  install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  install(TARGETS ${programs} weft-conform RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft COMPONENT programs
     FILES_MATCHING PATTERN "*.gguf")
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT programs
@@ -92,7 +99,7 @@ if(WEFT_BUILD_PYTHON)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/python/weft DESTINATION . ${wheel}
     PATTERN "*.so" EXCLUDE PATTERN "lib" EXCLUDE PATTERN "__pycache__" EXCLUDE)
   if(WEFT_BUILD_PROGRAMS)
-    install(TARGETS weft generate chat RUNTIME DESTINATION weft/bin ${wheel})
+    install(TARGETS ${programs} RUNTIME DESTINATION weft/bin ${wheel})
   endif()
 endif()
 

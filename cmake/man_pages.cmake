@@ -11,12 +11,16 @@ if(NOT date AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
 endif()
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(write)
+  set(programs weft weft-conform)
+  if(NOT WEFT_ONE_PROGRAM)
+    list(APPEND programs generate chat)
+  endif()
   foreach(program IN ITEMS weft generate chat weft-conform)
     # ${CMAKE_COMMAND} -E env hides the program from CMake, which would add the emulator.
     list(APPEND write COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=${date}
-      ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> --man ${WEFT_MAN_PAGES})
+      ${CMAKE_CROSSCOMPILING_EMULATOR} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program} --man ${WEFT_MAN_PAGES})
   endforeach()
   add_custom_command(OUTPUT ${WEFT_MAN_PAGES}/weft.1 ${write}
-    DEPENDS weft generate chat weft-conform COMMENT "Writing the pages of man" VERBATIM)
+    DEPENDS ${programs} COMMENT "Writing the pages of man" VERBATIM)
   add_custom_target(weft_man_pages ALL DEPENDS ${WEFT_MAN_PAGES}/weft.1)
 endif()

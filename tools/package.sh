@@ -6,6 +6,7 @@
 #
 #   archive   weft-VERSION-linux-ARCHITECTURE.tar.zst, to unpack and run
 #   deb       weft, libweft1, libweft-dev, python3-weft and weft-doc, for Debian 11 and newer
+#   wheel     weft-VERSION-py3-none-manylinux_2_31_ARCHITECTURE.whl, for CPython 3.9 and newer
 #   image     weft-VERSION-image-ARCHITECTURE.tar, for docker load and podman load
 #   source    weft-VERSION.tar.gz
 #   recipes   the same, and texts for Homebrew, Nix, conda-forge, vcpkg, Arch and Guix that name it:
@@ -43,9 +44,9 @@ while (($#)); do
       usage
       exit 0
       ;;
-    archive | deb | image | source | recipes) what+=("$1") ;;
-    all) what+=(archive deb image recipes) ;;
-    *) fail "expected archive, deb, image, source, recipes or all, got '$1' (--help)" ;;
+    archive | deb | wheel | image | source | recipes) what+=("$1") ;;
+    all) what+=(archive deb wheel image recipes) ;;
+    *) fail "expected archive, deb, wheel, image, source, recipes or all, got '$1' (--help)" ;;
   esac
   shift
 done
@@ -68,5 +69,7 @@ cmake --build "$build" --target weft_packaged > "$build/build.log" 2>&1 || {
   grep -vE '^\[[0-9]+/[0-9]+\] ' "$build/build.log" | tail -n 60 >&2
   fail "the build failed"
 }
+# The modules that make wheels.
+export PYTHONPATH=$PWD/bindings/python/backend
 exec python3 -B tools/package/make.py --build "$build" --sysroot "build/sysroot/$architecture" \
   --architecture "$architecture" --out "$out" "${what[@]}"

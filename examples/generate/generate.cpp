@@ -19,6 +19,7 @@
 #include "common/tune_once.h"
 #include "generate/diffusion.h"
 #include "generate/flags.h"
+#include "generate/program.h"
 #include "generate/report.h"
 
 namespace {
@@ -153,10 +154,10 @@ int run(Options options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int weft::generate::run_program(int argc, char** argv) {
   return cli::run_program("generate", [&] {
-    generate::Options options;
-    if (const auto code = generate::read_flags(argc, argv, options)) return *code;
+    Options options;
+    if (const auto code = read_flags(argc, argv, options)) return *code;
     cli::catch_interrupts(cli::Interrupts::once);
     return run(options);
   });

@@ -12,7 +12,7 @@ import stage
 
 ROOT = reproducible.ROOT
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-DOCUMENTS = ("README.md", "CHANGELOG.md", "SECURITY.md")
+DOCUMENTS = ("README.md", "SECURITY.md")
 
 
 def _changelog(version):
@@ -49,19 +49,17 @@ def _add_documents(usr, sysroot):
 
 
 def _lay_out(build, sysroot, source):
-    """The tree that debhelper packs: the files in tmp/, and its own folder."""
+    """The tree that debhelper packs: files/, and its own folder."""
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "tools/package/debian", source / "debian")
-    usr = stage.install(build, source / "debian/tmp/usr")
-    for path in usr.rglob("*"):
-        if path.is_file() and not path.is_symlink() and tarball.is_elf(path):
-            tarball.check_binary(path)
+    usr = stage.install(build, source / "files/usr")
+    tarball.check(usr)
     stage.install(build, build / "python-stage", ("python",))
     package = usr / "lib/python3/dist-packages/weft"
-    shutil.copytree(build / "python-stage/weft", package, ignore=shutil.ignore_patterns("lib", "bin", "models"))
+    shutil.copytree(build / "python-stage/weft", package, ignore=shutil.ignore_patterns("lib", "bin"))
     _add_documents(usr, sysroot)
-    (source / "debian/tmp/etc/weft").mkdir(parents=True)
-    (source / "debian/serve.conf").rename(source / "debian/tmp/etc/weft/serve.conf")
+    (source / "files/etc/weft").mkdir(parents=True)
+    (source / "debian/serve.conf").rename(source / "files/etc/weft/serve.conf")
     (source / "debian/changelog").write_text(_changelog(reproducible.version()), encoding="utf-8")
     _add_service(source)
 

@@ -7,13 +7,14 @@ import os
 import pathlib
 import subprocess
 
-import tarball
 import deb
 import image
 import recipes
+import tarball
+import wheel
 
-KINDS = {"archive": tarball.make, "deb": deb.make, "image": image.make, "source": recipes.make_source,
-         "recipes": recipes.make}
+KINDS = {"archive": tarball.make, "deb": deb.make, "wheel": wheel.make, "image": image.make,
+         "source": wheel.make_source, "recipes": recipes.make}
 
 
 def write_hashes(out, made):

@@ -2,24 +2,16 @@
 
 import hashlib
 import os
-import sys
 
 import reproducible
-
-sys.path.insert(0, str(reproducible.ROOT / "bindings/python/backend"))
-import archive as sdist  # noqa: E402  # pylint: disable=wrong-import-position
+import wheel
 
 FOLDER = reproducible.ROOT / "tools/package/recipes"
 
 
-def make_source(_build, _sysroot, _architecture, out):
-    """weft-VERSION.tar.gz, of which pip also builds wheels; its path in a list."""
-    return [out / sdist.write_sdist(reproducible.ROOT, out)]
-
-
 def make(build, sysroot, architecture, out):
     """Writes the recipes into `out`/recipes; the path of the sources in a list."""
-    [source] = make_source(build, sysroot, architecture, out)
+    [source] = wheel.make_source(build, sysroot, architecture, out)
     data = source.read_bytes()
     values = {"VERSION": reproducible.version(), "SHA256": hashlib.sha256(data).hexdigest(),
               "SHA512": hashlib.sha512(data).hexdigest(),

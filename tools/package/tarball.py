@@ -1,16 +1,13 @@
 """The archive that is unpacked and run: weft-VERSION-linux-ARCHITECTURE.tar.zst."""
 
-import re
-import subprocess
-
 import carried
+import libraries
 import reproducible
 import stage
 
 LARGEST = 30 << 20  # bytes
 OLDEST_GLIBC = (2, 31)
-# Libraries of the machine that a file may need; all else is linked in.
-C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+# What files need of the machine besides the C library; all else is linked in.
 ALSO = {"libweft-opencl.so": {"libOpenCL.so.1"}, "weft-openmpi.so": {"libmpi.so.40"},
         "weft-mpich.so": {"libmpich.so.12"}}
 
@@ -31,26 +28,11 @@ as a list. lib/weft/backends is loaded by --backend-path, and needs OpenCL's loa
 """
 
 
-def is_elf(path):
-    with path.open("rb") as file:
-        return file.read(4) == b"\x7fELF"
-
-
-def check_binary(path):
+def check(files):
     """Refuses a file that would not run everywhere."""
-    read = subprocess.run(["readelf", "-dVW", path], capture_output=True, text=True, check=True).stdout
-    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_([0-9.]+)", read)}
-    newest = max(versions, default=(0,))
-    if newest > OLDEST_GLIBC:
-        raise SystemExit(f"package: {path.name} needs glibc {'.'.join(map(str, newest))}, which is newer than "
-                         f"{'.'.join(map(str, OLDEST_GLIBC))}")
-    loader = {name for name in re.findall(r"NEEDED.*\[(.*)\]", read) if name.startswith("ld-linux")}
-    needed = set(re.findall(r"NEEDED.*\[(.*)\]", read)) - loader
-    foreign = needed - C_LIBRARY - ALSO.get(path.name, set())
-    if foreign:
-        raise SystemExit(f"package: {path.name} needs {', '.join(sorted(foreign))} of the machine that it runs on")
-    if re.search(r"\((RPATH|RUNPATH)\)", read):
-        raise SystemExit(f"package: {path.name} looks for libraries in a folder of its own")
+    for path in files.rglob("*"):
+        if path.is_file() and not path.is_symlink() and libraries.is_elf(path):
+            libraries.check_portable(path, OLDEST_GLIBC, ALSO.get(path.name, ()))
 
 
 def make(build, sysroot, architecture, out):
@@ -58,9 +40,7 @@ def make(build, sysroot, architecture, out):
     version = reproducible.version()
     base = f"weft-{version}-linux-{architecture}"
     files = stage.install(build, build / "stage")
-    for path in files.rglob("*"):
-        if path.is_file() and not path.is_symlink() and is_elf(path):
-            check_binary(path)
+    check(files)
     tar = reproducible.Tar()
     tar.add_text(f"{base}/README", READ_ME.format(version=version, architecture=architecture))
     tar.add_text(f"{base}/sbom.spdx.json", carried.spdx(sysroot))

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "common/terminal_output.h"
 #include "subcommand.h"
 #include "version.h"
+
+#ifdef WEFT_ONE_PROGRAM
+#include "chat/program.h"
+#include "generate/program.h"
+#endif
 
 namespace weft::tools {
 namespace {
@@ -85,6 +91,11 @@ bool is_flag(const std::string& word) {
 
 int main(int argc, char** argv) {
   using namespace weft::tools;
+#ifdef WEFT_ONE_PROGRAM
+  const std::string_view path = argc > 0 ? argv[0] : "", called = path.substr(path.rfind('/') + 1);
+  if (called == "generate") return weft::generate::run_program(argc, argv);
+  if (called == "chat") return weft::chat::run_program(argc, argv);
+#endif
   // "weft --complete SUBCOMMAND WORD..." is a question to the subcommand.
   if (argc > 3 && std::strcmp(argv[1], weft::cli::kCompleteFlag) == 0) std::swap(argv[1], argv[2]);
   const std::string name = argc > 1 ? argv[1] : "";

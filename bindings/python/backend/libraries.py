@@ -8,6 +8,9 @@ import subprocess
 # Part of every system that runs CPython and numpy, and bound to the loader.
 OF_THE_SYSTEM = re.compile(
     r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|stdc\+\+|gcc_s|atomic))\.so.*")
+C_LIBRARY = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread))\.so\.[0-9]+")
+NEEDED = re.compile(r"\(NEEDED\).*\[(.*)\]")
+GLIBC = re.compile(r"Name: GLIBC_([0-9.]+)")
 FOUND = re.compile(r"^\s*(\S+) => (?:(\S+)|not found)", re.M)
 
 
@@ -31,10 +34,35 @@ def _package(path):
     return None
 
 
-def bundle(package, wheel):
-    """Adds the libraries that the binaries of a folder need; the paths of licences by package."""
+def is_elf(path):
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def check_portable(path, glibc, also=()):
+    """Refuses a binary that needs more than a C library of this version and the libraries `also`, or
+    looks for libraries in a folder of its own."""
+    read = subprocess.run(["readelf", "-dVW", path], capture_output=True, text=True, check=True).stdout
+    newest = max((tuple(map(int, version.split("."))) for version in GLIBC.findall(read)), default=(0,))
+    if newest > glibc:
+        raise SystemExit(f"{path.name} needs glibc {'.'.join(map(str, newest))}, which is newer than "
+                         f"{'.'.join(map(str, glibc))}")
+    foreign = {name for name in NEEDED.findall(read) if not C_LIBRARY.fullmatch(name)} - set(also)
+    if foreign:
+        raise SystemExit(f"{path.name} needs {', '.join(sorted(foreign))} of the machine that it runs on")
+    if re.search(r"\((RPATH|RUNPATH)\)", read):
+        raise SystemExit(f"{path.name} looks for libraries in a folder of its own")
+
+
+def bundle(package, wheel, glibc):
+    """Adds the libraries that the binaries of a folder need; the paths of licences by package. If the
+    wheel is for other machines (metadata.glibc()), they may need none."""
     licenses = {}
-    binaries = [p for p in package.rglob("*") if p.is_file() and p.read_bytes()[:4] == b"\x7fELF"]
+    binaries = [p for p in package.rglob("*") if p.is_file() and is_elf(p)]
+    if glibc:
+        for binary in binaries:
+            check_portable(binary, glibc)
+        return licenses
     needed = {name: path for binary in binaries for name, path in _needed(binary)}
     for name, path in sorted(needed.items()):
         if path is None:

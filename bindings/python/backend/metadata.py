@@ -17,9 +17,26 @@ VERSION = _version()
 DIST_INFO = f"weft-{VERSION}.dist-info"
 
 
+# The kind of machine of a wheel: this one, or what the setting `platform` says.
+_platform = [re.sub("[-.]", "_", sysconfig.get_platform())]
+
+
+def set_platform(name):
+    """A name such as manylinux_2_31_x86_64, https://peps.python.org/pep-0600/."""
+    if not re.fullmatch(r"(manylinux_[0-9]+_[0-9]+|linux)_[a-z0-9_]+", name):
+        raise SystemExit(f"platform: expected linux_MACHINE or manylinux_X_Y_MACHINE, got '{name}'")
+    _platform[0] = name
+
+
+def glibc():
+    """The C library that a manylinux wheel may need at most, as (2, 31); None for all that is here."""
+    found = re.match(r"manylinux_([0-9]+)_([0-9]+)_", _platform[0])
+    return (int(found[1]), int(found[2])) if found else None
+
+
 def tag():
     """The tag of any Python 3 on this kind of machine, such as py3-none-linux_x86_64."""
-    return f"py3-none-{re.sub('[-.]', '_', sysconfig.get_platform())}"
+    return f"py3-none-{_platform[0]}"
 
 
 def description():

@@ -1,7 +1,8 @@
 """Builds the package for pip (PEP 517, PEP 660), with nothing but Python's own library.
 
 What a wheel holds: docs/python.md. Environment: WEFT_BUILD_DIR names a build tree that is built
-already, CMAKE_ARGS adds arguments of CMake.
+already, CMAKE_ARGS adds arguments of CMake. Settings (pip's -C): `platform`, the kind of machine of a
+wheel from WEFT_BUILD_DIR; `licenses`, a folder with more of them.
 """
 
 import os
@@ -35,6 +36,9 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    settings = config_settings or {}
+    if "platform" in settings:
+        metadata.set_platform(settings["platform"])
     with tempfile.TemporaryDirectory(prefix="weft-wheel-") as scratch:
         tree = build_tree.built(scratch)
         stage = pathlib.Path(scratch, "stage")
@@ -42,7 +46,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         with Wheel(wheel_directory) as wheel:
             for path in sorted(p for p in stage.rglob("*") if p.is_file() and not p.is_symlink()):
                 wheel.add(path.relative_to(stage).as_posix(), path)
-            for package, path in libraries.bundle(stage / "weft", wheel).items():
+            licenses = libraries.bundle(stage / "weft", wheel, metadata.glibc())
+            if "licenses" in settings:
+                licenses |= {path.stem: path for path in sorted(pathlib.Path(settings["licenses"]).iterdir())}
+            for package, path in licenses.items():
                 wheel.add(f"{metadata.DIST_INFO}/licenses/{package}.txt", path)
             _add_metadata(wheel)
     return wheel.name

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import sys
 from typing import NoReturn, Optional
 
@@ -12,12 +13,17 @@ _PROGRAMS = ("chat", "generate")
 
 
 def _program(name: str) -> Optional[pathlib.Path]:
-    """A program of the package, or of the build tree that the package is in."""
+    """A program of the package, of the build tree that the package is in, or of the system. In a
+    wheel, weft is all programs, and goes by the name that it is called by."""
     package = pathlib.Path(__file__).resolve().parent
     for folder in (package / "bin", package.parent.parent / "bin"):
-        if os.access(folder / name, os.X_OK):
-            return folder / name
-    return None
+        for found in (folder / name, folder / "weft"):
+            if os.access(found, os.X_OK):
+                return found
+    if (package / "lib").exists():
+        return None
+    found_in_path = shutil.which(name)
+    return pathlib.Path(found_in_path) if found_in_path else None
 
 
 def main() -> NoReturn:
@@ -28,8 +34,8 @@ def main() -> NoReturn:
         name, *arguments = arguments
     path = _program(name)
     if path is None:
-        print(f"weft: the program {name} is not part of this installation: it was built with "
-              "WEFT_BUILD_PROGRAMS=OFF", file=sys.stderr)
+        print(f"weft: the program {name} is not part of this installation: install the package weft of "
+              "your distribution, or build with WEFT_BUILD_PROGRAMS=ON", file=sys.stderr)
         sys.exit(2)
     if not os.environ.get("WEFT_MODEL"):
         os.environ["WEFT_MODEL"] = str(bundled_model())

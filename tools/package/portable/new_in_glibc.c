@@ -49,7 +49,8 @@ static int find_in_object(struct dl_phdr_info* info, size_t size, void* data) {
     if (first + header->p_memsz > end) end = first + header->p_memsz;
   }
   if (!is_inside || !frame) return 0;
-  *search->result = (struct dl_find_object){.map_start = (void*)start, .map_end = (void*)end,
+  *search->result = (struct dl_find_object){.map_start = (void*)start,
+                                            .map_end = (void*)end,
                                             .eh_frame = (void*)(info->dlpi_addr + frame->p_vaddr)};
   return 1;
 }

@@ -26,11 +26,15 @@ def _load_others():
 
 def _load():
     path = next((_FOLDER / name for name in _NAMES if (_FOLDER / name).exists()), None)
-    if path is None:
-        raise ImportError(f"libweft.so.1 is not in {_FOLDER}")
-    _load_others()
-    # Functions of the first one let other threads run; those of the second one keep Python's lock.
-    return ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+    if path is None:  # a package of a distribution: that of the system
+        path = _NAMES[0]
+    else:
+        _load_others()
+    try:
+        # Functions of the first one let other threads run; those of the second one keep Python's lock.
+        return ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"weft's library cannot be loaded: {error}") from None
 
 
 _plain, _short = _load()
