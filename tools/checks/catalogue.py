@@ -248,7 +248,19 @@ def hours():
                        "--seconds", "600", "--requests", "100000", "--restart", "100", "-o", f"{folder}/hours")()
 
 
+def installed_packages():
+    """Makes all packages, and installs them in bare Debian systems."""
+    if os.geteuid() != 0:
+        return Outcome(skipped="roots of other systems need root")
+    status, log = run("tools/package.sh", "all")
+    return command("/usr/bin/python3", "-B", "tests/packages/installed_test.py")() if status == 0 else Outcome(failed=1, log=log)
+
+
 LONG_CHECKS = [
+    Check("packages made and installed", installed_packages, 1800, pace="build", part=LONG),
+    # Again without a compiler cache.
+    Check("packages of the same bytes", command("/usr/bin/python3", "-B", "tests/packages/same_bytes_test.py"), 1800,
+          needs=("packages made and installed",), pace="build", part=LONG),
     Check("memory for ten minutes", hours, 660, needs=("build release",), part=LONG),
     Check("acceptance server, left out", if_script_exists("server", left_out_server_cases), 600, needs=("build release",),
           part=LONG),

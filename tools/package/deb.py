@@ -2,6 +2,7 @@
 
 import email.utils
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -76,4 +77,4 @@ def make(build, sysroot, architecture, out):
     if made.returncode != 0:
         raise SystemExit(f"package: debhelper failed:\n{made.stdout[-4000:]}{made.stderr[-4000:]}")
     paths = sorted(source.parent.glob("*.deb"))
-    return [shutil.move(path, out / path.name) for path in paths]
+    return [pathlib.Path(shutil.move(path, out / path.name)) for path in paths]

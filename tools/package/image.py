@@ -107,18 +107,13 @@ def _configuration(architecture, layers):
         "history": [{"created": created, "created_by": name} for name in ("Debian's C library", "weft", "the model")]}
 
 
-def make(build, sysroot, architecture, out):
-    """Writes the image into the folder `out`; its path in a list."""
-    files = stage.install(build, build / "stage")
-    layers = [_base(sysroot, architecture), _programs(files, sysroot), _model(files)]
-    size = len(layers[0]) + len(layers[1])
-    if size > LARGEST:
-        raise SystemExit(f"package: the image has {size} bytes without the model, more than {LARGEST}")
-    layout = Layout()
-    packed = [layout.add(_gzip(layer), "layer.v1.tar+gzip") for layer in layers]
-    configuration = layout.add_json(_configuration(architecture, layers), "config.v1+json")
-    manifest = layout.add_json({"schemaVersion": 2, "config": configuration, "layers": packed,
-                                "mediaType": "application/vnd.oci.image.manifest.v1+json"}, "manifest.v1+json")
+def layout(layers, architecture):
+    """The image of these layers, each a tar archive."""
+    made = Layout()
+    packed = [made.add(_gzip(layer), "layer.v1.tar+gzip") for layer in layers]
+    configuration = made.add_json(_configuration(architecture, layers), "config.v1+json")
+    manifest = made.add_json({"schemaVersion": 2, "config": configuration, "layers": packed,
+                              "mediaType": "application/vnd.oci.image.manifest.v1+json"}, "manifest.v1+json")
     version = reproducible.version()
     manifest["annotations"] = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"weft:{version}"}
     manifest["platform"] = {"architecture": ARCHITECTURES[architecture], "os": "linux"}
@@ -128,12 +123,22 @@ def make(build, sysroot, architecture, out):
     # `docker load` of versions before 25 reads this.
     tar.add_text("manifest.json", json.dumps([{
         "Config": _blob(configuration), "Layers": [_blob(layer) for layer in packed], "RepoTags": [f"weft:{version}"]}]))
-    for digest, data in sorted(layout.blobs.items()):
+    for digest, data in sorted(made.blobs.items()):
         tar.add_data(f"blobs/sha256/{digest}", data)
-    path = out / f"weft-{version}-image-{architecture}.tar"
-    path.write_bytes(tar.data())
-    return [path]
+    return tar.data()
 
 
 def _blob(descriptor):
     return "blobs/sha256/" + descriptor["digest"].removeprefix("sha256:")
+
+
+def make(build, sysroot, architecture, out):
+    """Writes the image into the folder `out`; its path in a list."""
+    files = stage.install(build, build / "stage")
+    layers = [_base(sysroot, architecture), _programs(files, sysroot), _model(files)]
+    size = len(layers[0]) + len(layers[1])
+    if size > LARGEST:
+        raise SystemExit(f"package: the image has {size} bytes without the model, more than {LARGEST}")
+    path = out / f"weft-{reproducible.version()}-image-{architecture}.tar"
+    path.write_bytes(layout(layers, architecture))
+    return [path]

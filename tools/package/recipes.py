@@ -12,6 +12,12 @@ FOLDER = reproducible.ROOT / "tools/package/recipes"
 def make(build, sysroot, architecture, out):
     """Writes the recipes into `out`/recipes; the path of the sources in a list."""
     [source] = wheel.make_source(build, sysroot, architecture, out)
+    write(source, out)
+    return [source]
+
+
+def write(source, out):
+    """Writes those that name an archive of the sources."""
     data = source.read_bytes()
     values = {"VERSION": reproducible.version(), "SHA256": hashlib.sha256(data).hexdigest(),
               "SHA512": hashlib.sha512(data).hexdigest(),
@@ -25,4 +31,3 @@ def make(build, sysroot, architecture, out):
             target = out / "recipes" / path.relative_to(FOLDER)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    return [source]
