@@ -141,8 +141,9 @@ class Debs:
         shutil.copy(ROOT / "examples/models/weft-stories.gguf", self.root.path / "tmp")
         self.succeeds("sh", "-c", "cd /tmp && cc first_text.c $(pkg-config --cflags --libs weft) -o first_text")
         self.assertIn("there lived", self.succeeds("/tmp/first_text", "/tmp/weft-stories.gguf"))
-        self.assertIn("fox", self.succeeds("python3", "-c", "import weft\nwith weft.Model() as m, m.session() as s:\n"
-                                           " print(s.generate('Once upon a time there lived a merry', max_tokens=4, temperature=0))"))
+        said = self.succeeds("python3", "-c", "import weft\nwith weft.Model() as m, m.session() as s:\n"
+                             " print(s.generate('Once upon a time', max_tokens=8))")
+        self.assertIn("there", said)
 
 
 class Wheel:
@@ -182,7 +183,7 @@ class Image(Case):
         subprocess.run(["mount", "-t", "proc", "proc", folder / "proc"], check=True)
         self.addCleanup(subprocess.run, ["umount", "--lazy", folder / "proc"], check=True)
         environment = dict(pair.split("=", 1) for pair in settings["Env"])
-        inside = ["chroot", f"--userspec={settings['User']}", folder]
+        inside = [shutil.which("chroot"), f"--userspec={settings['User']}", folder]
         with subprocess.Popen([*inside, *settings["Entrypoint"], "serve", "--host", "/tmp/weft.sock"], env=environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
             self.addCleanup(server.kill)
