@@ -9,7 +9,8 @@ if(NOT date AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
   execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%ct
     OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+# A sanitizer would slow the build down for pages that nobody installs.
+if((NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR) AND NOT WEFT_SANITIZE)
   set(write)
   set(programs weft weft-conform)
   if(NOT WEFT_ONE_PROGRAM)
