@@ -46,7 +46,7 @@ def constants(items):
 
 
 def _scalar(kind, known):
-    """The type of ctypes of a member, a parameter or a result that is no pointer; None: it is one."""
+    """The type of ctypes of a member, a parameter or a result; None for pointers."""
     if kind in forms.INTEGERS | forms.FLOATS | {"weft_token", "weft_status"}:
         return "c_int32" if kind == "weft_status" else forms.c_scalar(kind)
     return kind if kind in known else None

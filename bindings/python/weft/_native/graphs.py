@@ -72,7 +72,7 @@ def open_computation(graph, options):
 
 
 def _contiguous(given):
-    memoryview(given)  # TypeError for what is no buffer
+    memoryview(given)  # TypeError unless it is a buffer
     return numpy().ascontiguousarray(given)
 
 
