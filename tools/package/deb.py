@@ -6,10 +6,10 @@ import pathlib
 import shutil
 import subprocess
 
-import tarball
 import carried
 import reproducible
 import stage
+import tarball
 
 ROOT = reproducible.ROOT
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -29,7 +29,7 @@ def _add_service(source):
     """The units that tools/server/systemd has, for programs of a package."""
     for name in ("weft.service", "weft.socket"):
         unit = (ROOT / "tools/server/systemd" / name).read_text(encoding="utf-8")
-        comments, body = unit.split("[Unit]", 1)
+        body = unit.partition("[Unit]")[2]  # without the comment, which says how to install it
         body = body.replace("/usr/local/bin", "/usr/bin")
         body = body.replace(" --api-key-file /etc/weft/keys", "")
         (source / f"debian/weft.{name.removeprefix('weft.')}").write_text("[Unit]" + body, encoding="utf-8")
@@ -53,7 +53,8 @@ def _lay_out(build, sysroot, source):
     """The tree that debhelper packs: files/, and its own folder."""
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "tools/package/debian", source / "debian")
-    usr = stage.install(build, source / "files/usr")
+    usr = source / "files/usr"
+    shutil.copytree(stage.packaged(build), usr, symlinks=True)
     tarball.check(usr)
     stage.install(build, build / "python-stage", ("python",))
     package = usr / "lib/python3/dist-packages/weft"

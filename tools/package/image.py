@@ -7,9 +7,9 @@ import gzip
 import hashlib
 import io
 import json
+import pathlib
 import subprocess
 import tempfile
-import pathlib
 
 import carried
 import reproducible
@@ -134,7 +134,7 @@ def _blob(descriptor):
 
 def make(build, sysroot, architecture, out):
     """Writes the image into the folder `out`; its path in a list."""
-    files = stage.install(build, build / "stage")
+    files = stage.packaged(build)
     layers = [_base(sysroot, architecture), _programs(files, sysroot), _model(files)]
     size = len(layers[0]) + len(layers[1])
     if size > LARGEST:

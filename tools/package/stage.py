@@ -1,5 +1,6 @@
 """The files that packages are made of, as `cmake --install` puts them."""
 
+import functools
 import pathlib
 import shutil
 import subprocess
@@ -18,3 +19,9 @@ def install(build, folder, components=COMPONENTS):
         if installed.returncode != 0:
             raise SystemExit(f"package: {build} cannot be installed:\n{installed.stdout}{installed.stderr}")
     return pathlib.Path(folder)
+
+
+@functools.cache
+def packaged(build):
+    """The folder with all that packages hold, installed once."""
+    return install(build, build / "stage")

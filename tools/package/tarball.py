@@ -39,7 +39,7 @@ def make(build, sysroot, architecture, out):
     """Writes the archive into the folder `out`; its path in a list."""
     version = reproducible.version()
     base = f"weft-{version}-linux-{architecture}"
-    files = stage.install(build, build / "stage")
+    files = stage.packaged(build)
     check(files)
     tar = reproducible.Tar()
     tar.add_text(f"{base}/README", READ_ME.format(version=version, architecture=architecture))
